@@ -40,6 +40,8 @@ def candidates_of(paths: Sequence[str | os.PathLike[str]], problem: str | os.Pat
     own = Path(problem).resolve() if os.fspath(problem) else None
     if not paths:
         raise _core.UsageError("There is no candidate; give files, or folders of them.")
+    if any(not os.fspath(each) for each in paths):
+        raise _core.UsageError("A candidate is an empty text, as of a variable that is not set; give a file or a folder.")
     for each in map(Path, paths):
         if os.path.isdir(each):  # which throws nothing, whatever links say
             inside = sorted(one for one in each.iterdir() if one.suffix in _CANDIDATE_SUFFIXES and os.path.isfile(one) and one.resolve() != own)
@@ -88,11 +90,12 @@ def _key(problem: Problem, file: Path, settings: Settings) -> str:
 
 
 def _hint(file: Path, trouble: Trouble) -> str:
-    """Where a module is missing that lies beside a candidate."""
-    missing = re.search(r"No module named '(\w+)", trouble.text) if trouble.code == "load" else None
-    if missing and any((file.parent / name).exists() for name in (missing[1], f"{missing[1]}.py")):
-        return f" A candidate is one file: `{missing[1]}`, which lies beside it, is not copied."
-    return ""
+    """Where what is missing lies beside a candidate."""
+    missing = re.search(r"No module named '(\w+)|No such file or directory: '([\w.-]+)'", trouble.text)
+    name = missing and (missing[1] or missing[2])
+    if name and any(os.path.exists(file.parent / each) for each in (name, f"{name}.py")):
+        return f" A candidate is one file: `{name}`, which lies beside it, is not copied."
+    return " A candidate is one file, and no part of a package." if "attempted relative import" in trouble.text else ""
 
 
 class Judge:
@@ -331,8 +334,14 @@ def judge(problem: str | os.PathLike[str] | Problem | Callable[..., Any], candid
     processes that run them. A problem that is a function takes `inputs` and what else a problem's file has as `names`. `time_budget` is seconds of timing
     for a candidate. `resume` is a folder in which verdicts are kept and looked up by content. `calibration` is a gpubench.Calibration; without one the stored
     one of the device is used. Throws gpubench.UsageError for a problem that does not work; a candidate that does not only costs its own verdict."""
-    if not time_budget >= 0.0:
-        raise _core.UsageError(f"judge() takes seconds for `time_budget`, and not {time_budget!r}.")
+    for name, value, is_right, kind in (("time_budget", time_budget, isinstance(time_budget, (int, float)) and time_budget >= 0.0, "seconds"),
+                                        ("jobs", jobs, isinstance(jobs, int) and jobs >= 1, "a number from 1 on"),
+                                        ("resume", resume, resume is None or isinstance(resume, (str, os.PathLike)), "a folder"),
+                                        ("calibration", calibration, calibration is None or hasattr(calibration, "data"), "a gpubench.Calibration"),
+                                        ("settings", settings, settings is None or isinstance(settings, Settings), "gpubench.judging.Settings"),
+                                        ("on_result", on_result, on_result is None or callable(on_result), "a function")):
+        if not is_right:
+            raise _core.UsageError(f"judge() takes {kind} for `{name}`, and not {value!r}.")
     chosen = settings or Settings(time_budget=time_budget, jobs=jobs, cold=cold)
     if calibration is not None:
         chosen.calibration = calibration.data

@@ -60,6 +60,7 @@ class Trial:
         self.notes: list[str] = []
         self.probes: list[Probe] = []
         first = self.problem.fresh(problem.cases[0])
+        self._gives_one = len(first) == 1 and isinstance(first[0], (list, dict))
         _, specs, _ = arrays_of(first, on_device=True)
         self.device = "cuda:0" if any("device" in spec for spec in specs) else "cpu"
         triton = ["triton.testing"] if self.device != "cpu" and importlib.util.find_spec("triton") else []
@@ -131,7 +132,7 @@ class Trial:
                 if self.gpu is not None:
                     self._sizes_of_check = self._sizes_of_check[0], self._sizes[1]
             except Trouble as trouble:
-                hint = " `inputs` gives a list or dict, which is one argument; a tuple is several." if "missing" in trouble.text and "argument" in trouble.text else ""
+                hint = " `inputs` gives a list or dict, which is one argument; a tuple is several." if "missing" in trouble.text and self._gives_one else ""
                 raise ProblemError(f"The reference of {self.problem.name} does not work: {trouble.text}{hint}") from None
             except (RuntimeError, accelerator.Refused) as error:
                 if self.gpu is None or trouble_of(error) is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import glob
 import importlib.util
+import os
 import re
 import sys
 from pathlib import Path
@@ -55,9 +56,9 @@ def adapter(name: str) -> ModuleType:
 
 def problem_of(path: Path) -> Any:
     """The problem in a file, or in a folder of GPU MODE."""
-    if path.is_dir():
+    if os.path.isdir(path):
         path = path / "reference.py"
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise _core.UsageError(f"There is no problem {path}; give a Python file, or a folder with reference.py.")
     names = names_of(path)
     for form in _PROBLEM_FORMS:

@@ -50,6 +50,8 @@ def description(file: Path) -> dict[str, Any]:
         raise ValueError("`flags` in its description is to be a list of texts")
     if isinstance(found.get("source"), str) == isinstance(found.get("library"), str):
         raise ValueError("its description needs one of `source` and `library`")
+    if "/" in str(found.get("source", "")):
+        raise ValueError(f"its source is {found['source']!r}, and has to lie beside its description; give a file's name")
     return found
 
 

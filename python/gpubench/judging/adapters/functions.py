@@ -124,5 +124,5 @@ def problem(folder: Path, reference: Callable[..., Any], names: Mapping[str, Any
         raise _core.UsageError("A problem that is a function needs `inputs`: a function of a numpy.random.Generator that returns its arguments.")
     unknown = sorted(set(names) - {"inputs", "work", "entry", *python_callable.TAKEN})
     if unknown:
-        raise _core.UsageError(f"A problem has no `{unknown[0]}`; it may have {', '.join(('inputs', 'work', *python_callable.TAKEN))}.")
+        raise _core.UsageError(f"judge() takes no `{unknown[0]}`, and a problem has none; it may have {', '.join(('inputs', 'work', *python_callable.TAKEN))}.")
     return python_callable.of_names([str(write(folder, reference, "reference"))], getattr(reference, "__name__", "reference"), {"reference": reference, **names})

@@ -168,17 +168,17 @@ def store(outputs: Sequence[Any], specs: list[dict[str, Any]], result: Any) -> N
             keys, leaves = layout.flatten_result(result)
         except TypeError as error:
             raise Mismatch("type", f"It returns what cannot be read: {error}.") from None
+    if len(keys) != len(specs) or any(path != spec.get("keys", path) for path, spec in zip(keys, specs)):
+        _refuse_keys(keys, [spec.get("keys", []) for spec in specs])
     if len(leaves) != len(outputs):
         found = f"{len(leaves)} array{'' if len(leaves) == 1 else 's'}" if leaves else "None" if result is None else "no array"
         raise Mismatch("shape", f"It returns {found} in place of {len(outputs)}.")
-    for path, leaf, output, spec in zip(keys, leaves, outputs, specs):
-        if path != spec.get("keys", path):
-            raise Mismatch("shape", f"It returns {_of_keys(path)} in place of {_of_keys(spec['keys'])}.")
+    for leaf, output, spec in zip(leaves, outputs, specs):
         if type(output) is numpy.ndarray and (type(leaf) in layout.NUMBERS or type(leaf) is numpy.asarray(leaf).dtype.type):
             leaf = numpy.asarray(leaf)
             if not output.shape and (leaf.dtype.kind == output.dtype.kind or {leaf.dtype.kind, output.dtype.kind} == {"i", "u"}):
                 leaf = leaf.astype(output.dtype)
-        if hasattr(output, "copy_") and type(leaf) is getattr(sys.modules["torch"].nn, "Parameter"):
+        if type(leaf) is not type(output) and hasattr(output, "copy_") and type(leaf) is getattr(sys.modules["torch"].nn, "Parameter"):
             leaf = leaf.detach()
         if type(leaf) not in (type(output), getattr(output.dtype, "type", None)):  # or NumPy's number of that type
             raise Mismatch("type", f"It returns a {type(leaf).__module__}.{type(leaf).__name__} in place of a {type(output).__module__}.{type(output).__name__}.")
@@ -198,12 +198,28 @@ def store(outputs: Sequence[Any], specs: list[dict[str, Any]], result: Any) -> N
             output[...] = leaf
 
 
+def _refuse_keys(keys: Sequence[list[str]], wanted: Sequence[list[str]]) -> None:
+    """Throws Mismatch where arrays lie under other keys; says nothing of their number."""
+    lacking, odd = ([path for path in one if path not in other] for one, other in ((wanted, keys), (keys, wanted)))
+    if not lacking and not odd and len(keys) == len(wanted):  # in another order
+        odd, lacking = map(list, zip(*((path, place) for path, place in zip(keys, wanted) if path != place)))
+    if lacking and odd:
+        raise Mismatch("shape", f"It returns {_of_keys(odd[0])} in place of {_of_keys(lacking[0])}.")
+    if lacking or odd:
+        raise Mismatch("shape", f"It returns no array under {'.'.join(lacking[0])!r}." if lacking else f"It returns {_of_keys(odd[0])}, which the reference does not.")
+
+
 def _of_keys(path: Sequence[str]) -> str:
     return f"an array under {'.'.join(path)!r}" if path else "an array under no key"
 
 
 #: What PyTorch and Triton, cuBLAS and cuDNN say where the GPU's memory does not do.
 _NO_MEMORY = ("CUDA error: out of memory", "STATUS_ALLOC_FAILED", "_ALLOCATION_FAILED")
+
+
+def _of_exit(code: Any) -> str:
+    said = isinstance(code, str)
+    return f"It ended its process{': ' if said else ' with exit code '}{code if said or type(code) is int else 0 if code is None else 1}."[:_TEXT_LIMIT]
 
 
 class Mismatch(Exception):
@@ -229,9 +245,11 @@ def _words(error: BaseException) -> dict[str, Any]:
         if trace.tb_frame.f_code.co_filename.startswith(os.getcwd()):
             place = f"{os.path.basename(trace.tb_frame.f_code.co_filename)}, line {trace.tb_lineno}: "
         trace = trace.tb_next
+    if code == "memory" and not words.strip():
+        words = "there is no more memory; --memory-limit=MIB gives more"
     if isinstance(error, SyntaxError) and error.filename:
         place = f"{os.path.basename(error.filename)}, line {error.lineno}: "
-    text = words if isinstance(error, Mismatch) else f"{place}{type(error).__name__}: {words}"
+    text = words if isinstance(error, (Mismatch, loading.Unusable)) else f"{place}{type(error).__name__}{words and ': '}{words}"
     if "read-only" in words:
         text += ". Inputs can only be read, unless the problem says `mutable = True`"
     return {"error": code, "text": text.replace(os.getcwd() + os.sep, "")[:_TEXT_LIMIT]}
@@ -287,7 +305,7 @@ def main() -> None:
             result = getattr(cell, request.pop("do"))(request)
             reply({} if result is None else {"result": result})
         except SystemExit as error:
-            reply({"error": "error", "text": f"It ended its process with exit code {error.code}."[:_TEXT_LIMIT]})
+            reply({"error": "error", "text": _of_exit(error.code)})
         except BaseException as error:  # noqa: BLE001: the candidate's own, whatever it is
             reply(_words(error))
 
