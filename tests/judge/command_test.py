@@ -5,6 +5,7 @@ import contextlib
 import io
 import json
 import os
+import py_compile
 import re
 import signal
 import subprocess
@@ -21,11 +22,11 @@ except ImportError:
     print(f"skipped: {sys.executable} has no numpy")
     sys.exit(77)
 
-from gpubench import WriteError
+from gpubench import UsageError, WriteError
 from gpubench.judging import Settings, timing
 from gpubench.judging.__main__ import main as command
 from gpubench.judging.adapters import benchmark_program, kernelbench, problem_of
-from gpubench.judging.contest import Judge
+from gpubench.judging.contest import Judge, candidates_of
 from gpubench.judging.page import lines_of, page_of
 from gpubench.judging.process import Limits
 from gpubench.judging.store import Store
@@ -501,6 +502,75 @@ def get_inputs():
         self.assertEqual([each.verdict for each in results], ["right", "wrong"])
         self.assertEqual(len([each for each in judge.notes if "No space left" in each]), 1)
         self.assertEqual(list(self.folder.iterdir()), [])
+
+
+class HostileFiles(unittest.TestCase):
+    """No file of a candidate stops the judge of the others."""
+
+    DESCRIPTION = 'symbol = "saxpy"\nsource = "{}"\narguments = ["a", "x", "y", "out", {{size = "x"}}]\n'
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def judged(self, *files):
+        results, _ = quickly(HERE / "problems" / "saxpy.py", *files, HERE / "honest" / "saxpy_same.py")
+        self.assertEqual(results[-1].verdict, "right", results[-1].text)
+        return results[:-1]
+
+    def description(self, source, text=""):
+        file = self.folder / f"{source}.toml"
+        file.write_text(self.DESCRIPTION.format(source) + text)
+        return file
+
+    def test_links_in_a_circle(self):
+        (self.folder / "loop.c").symlink_to("loop.c")
+        (self.folder / "b.c").write_text('#include "loop.h"\n')
+        (self.folder / "loop.h").symlink_to("loop.h")
+        self.assertEqual([each.reason for each in self.judged(self.description("loop.c"), self.description("b.c"))], ["load"] * 2)
+
+    def test_a_link_to_a_name_that_no_file_can_have(self):
+        (self.folder / "a.py").symlink_to("a" * 300)
+        (self.folder / "same.py").write_text((HERE / "honest" / "saxpy_same.py").read_text())
+        self.assertEqual([each.name for each in candidates_of([self.folder])], ["same.py"])
+        self.assertRaises(UsageError, candidates_of, [self.folder / "a.py"])
+        self.assertRaises(UsageError, candidates_of, [""])
+
+    def test_files_of_terabytes(self):
+        for name in ("a.c", "b.so"):
+            with open(self.folder / name, "wb") as stream:
+                stream.truncate(8 << 40)
+        library = self.folder / "library.toml"
+        library.write_text(self.DESCRIPTION.format("b.so").replace("source", "library"))
+        source, binary = self.judged(self.description("a.c"), library)
+        self.assertEqual((source.text, binary.text), ("a.c has over 4 MiB.", "b.so has over 256 MiB."))
+
+    def test_text_that_takes_long_to_read(self):
+        (self.folder / "blank.c").write_text("\n" * 400_000 + (HERE / "honest" / "c_plain.c").read_text())
+        (self.folder / "dots.c").write_text("")
+        dots, blank = self.judged(self.description("dots.c", ".".join("a" * 30_000) + " = 1\n"), self.description("blank.c"))
+        self.assertEqual((dots.reason, blank.reason), ("load", None))
+        self.assertIn("1000 dots", dots.text)
+
+    def test_a_source_elsewhere(self):
+        file = self.folder / "up.toml"
+        file.write_text(self.DESCRIPTION.format("../up.c"))
+        self.assertIn("has to lie beside its description", self.judged(file)[0].text)
+
+    def test_what_python_compiled_of_the_problem_is_hidden(self):
+        (self.folder / "beside.py").write_text("def twice(x):\n    return 2 * x\n")
+        problem = self.folder / "problem.py"
+        problem.write_text("from beside import twice\n\ndef reference(x):\n    return twice(x)\n\ndef inputs(random):\n    return random.random(100)\n")
+        for each in (problem, self.folder / "beside.py"):
+            py_compile.compile(str(each))
+        (self.folder / "c").mkdir()
+        mine = self.folder / "c" / "mine.py"
+        mine.write_text(f"import glob\nfound = [open(each, 'rb').read() for each in glob.glob('{self.folder}/**/*.py*', recursive=True) if '/c/' not in each]\n\n"
+                        "def candidate(x):\n    return 2 * x if not any(found) else x\n")
+        (result,), _ = quickly(problem, mine)
+        self.assertIn(result.reason, (None, "load"), result.text)  # what is hidden is empty, or cannot be read
+        self.assertEqual(sorted(each.name for each in (self.folder / "__pycache__").iterdir()), sorted(f"{each}.{sys.implementation.cache_tag}.pyc" for each in ("beside", "problem")))
 
 
 class FromPython(unittest.TestCase):

@@ -207,9 +207,9 @@ class Contents(unittest.TestCase):
 
     def test_a_part_of_a_sum_says_nothing_of_the_whole(self):
         made = CONTENTS["uneven"](np.ones((8, 3, 100), np.float32))
-        self.assertEqual(sorted(np.unique(made)), [1, 2, 4])
-        for axis in (0, 2):  # three numbers have no half
-            self.assertEqual((made.max(axis=axis) == 2 * made.min(axis=axis)).mean(), 1.0)
+        self.assertEqual(sorted(np.unique(made)), [1, 2, 4, 8])
+        for axis, more in ((0, 2), (2, 4)):  # three numbers have no half
+            self.assertEqual((made.max(axis=axis) == more * made.min(axis=axis)).mean(), 1.0)
         self.assertFalse((made.max(axis=1) > made.min(axis=1)).any())
 
     def test_zeros_are_filled_and_nothing_else(self):

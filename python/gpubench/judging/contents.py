@@ -105,7 +105,7 @@ def _filled(array: Any, name: str) -> Any:
     return made
 
 
-_UNEVEN, _FEWEST_UNEVEN = 2.0, 4
+_UNEVEN_LINE, _UNEVEN, _FEWEST_UNEVEN = 4.0, 2.0, 4
 
 
 def _uneven(array: Any, name: str) -> Any:
@@ -115,7 +115,7 @@ def _uneven(array: Any, name: str) -> Any:
         if size >= _FEWEST_UNEVEN:
             made = _copy(array)[0] if made is array else made
             places = (np.arange(size // 2) + int(np.random.default_rng().integers(size))) % size
-            made[(slice(None),) * axis + (arrays.like(made, places),)] *= _UNEVEN
+            made[(slice(None),) * axis + (arrays.like(made, places),)] *= _UNEVEN_LINE if axis == len(array.shape) - 1 else _UNEVEN
     return made
 
 
