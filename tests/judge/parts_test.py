@@ -437,6 +437,14 @@ class Timing(unittest.TestCase):
         quiet.reference_idle_cpu = 0.05
         self.assertIsNone(timing.clocks_agree([quiet]), "the reference's own library does the same")
 
+    def test_a_little_work_beside_every_block_is_refused_and_much_beside_one_is_not(self):
+        once, often = times([(1e-3, 1e-3)] * 10), times([(1e-3, 1e-3)] * 10)
+        once.idle_of_visits, often.idle_of_visits = [0.01, *[0.0] * 9], [0.001] * 10
+        for each in (once, often):
+            each.cpu, each.idle_cpu = 0.04, 0.01
+        self.assertIsNone(timing.clocks_agree([once]))
+        self.assertEqual(timing.clocks_agree([often]).code, "idle-work")
+
 
 CEILINGS = {"created_utc": "2026", "ceilings": [{"resource": "dram-read", "value": 1e10, "ci95": [9e9, 1.1e10]}, {"resource": "l2", "value": 1e11},
                                                 {"resource": "gemm-fp32", "value": 1e12, "ci95": [1e12, 2e12]}],
