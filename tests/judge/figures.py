@@ -329,6 +329,8 @@ def stages(words):
 
 def told(value):
     """Seconds in us, as medians of lists."""
+    if value == []:
+        return "not measured"
     if isinstance(value, list) and all(isinstance(each, float) for each in value):
         return f"{us(statistics.median(value))} us ({', '.join(map(us, value))})"
     return f"{us(value)} us" if isinstance(value, float) else value
