@@ -416,6 +416,9 @@ def get_inputs():
         (one,), _ = quickly(ties, self.put("backwards.py", "import numpy as np\ndef candidate(x): return x.size - 1 - np.argsort(x[::-1], kind='stable')\n"))
         self.assertEqual(one.reason, "values")
         self.assertTrue(one.text.endswith(" If other results are right too, as where there are ties, say so with `compare` in the problem."), one.text)
+        rounds = self.put("rounds.py", "import numpy as np\ndef reference(x): return np.rint(x).astype(np.int8)\ndef inputs(random): return 9 * random.random(1000)\ncontents = []\n")
+        (one,), _ = quickly(rounds, self.put("down.py", "import numpy as np\ndef candidate(x): return np.floor(x).astype(np.int8)\n"))
+        self.assertTrue(one.text.endswith("say so with `tolerance = (0, 1)` in the problem."), one.text)
         solve = self.put("solve.py", "import numpy as np\ndef reference(a): return np.linalg.inv(a)\ncontents = ['zeros', 'signs']\n"
                          "def inputs(random): return random.standard_normal((20, 20)) + 20 * np.eye(20)\n")
         (one,), notes = quickly(solve, self.put("positive.py", "import numpy as np\ndef candidate(a):\n    return np.linalg.inv(a + 20 * np.eye(20) * (np.trace(a) < 0))\n"))

@@ -78,6 +78,13 @@ def _of(inputs: Inputs) -> str:
     return f", of {inputs.hidden}" if inputs.hidden else ", whose inputs came while earlier calls ran" if inputs.came_late else ""
 
 
+def _hint_for(found: checks.Difference, dtype: str) -> str:
+    """Where whole numbers or truth values differ."""
+    if dtype != "bool" and abs(found.actual - found.expected) == 1:
+        return " If numbers may be rounded to the next one, say so with `tolerance = (0, 1)` in the problem."
+    return " If other results are right too, as where there are ties, say so with `compare` in the problem."
+
+
 def _precision_words(worst: dict[str, Any]) -> str:
     inside = worst["inside"].upper().replace(" OR ", " or ")
     return f"{inside} inside, {worst['asked'].upper()} asked, or another formula: the error of norm is {worst['error']:.2g}, the reference's {worst['reference_error']:.2g}."
@@ -253,8 +260,7 @@ class Checker:
                 trouble = checks.diagnose(output, found, side.unwritten(slot, which, output), inputs, earlier.age(which, output))
                 of_which = f"Output {which}: " if len(specs) > 1 else ""
                 others = trouble.code == "values" and self.problem.compare is None and not checks.is_float(spec["dtype"])
-                hint = " If other results are right too, as where there are ties, say so with `compare` in the problem; if numbers may be rounded to the next one, with `tolerance = (0, 1)`." if others else ""
-                raise Trouble(trouble.code, f"{of_which}{trouble.text}{hint}")
+                raise Trouble(trouble.code, f"{of_which}{trouble.text}{_hint_for(found, spec['dtype']) if others else ''}")
             if side.writes_into and self.problem.nan_equal and spec["dtype"] in NANS:  # poison is NaN, as what is expected may be
                 left = side.unwritten(slot, which, output)
             else:

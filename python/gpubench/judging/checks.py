@@ -141,7 +141,7 @@ def difference(actual: Any, expected: Any, dtype: str, tolerance: tuple[float, f
             bad &= abs(as_float(actual, dtype) - as_float(expected, dtype)) > tolerance[1]
         if not bad.any():
             return None
-        worst = int(xp.argmax(bad * 1))
+        worst = int(xp.argmax(abs(as_float(actual, dtype) - as_float(expected, dtype)) * bad))
         return Difference(int(bad.sum()), count, worst, actual.reshape(-1)[worst].item(), expected.reshape(-1)[worst].item(), False)
     relative, absolute = tolerance if tolerance is not None else (max(_TOLERANCE.get(dtype, 0.1), _TOLERANCE_OF_ALLOWED.get(allowed_inside or "", 0.0)), 0.0)
     if not own_error.is_large and agrees_at_once(actual, expected, relative * own_error.scale if tolerance is None else 0.0, absolute, own_error.usual):
