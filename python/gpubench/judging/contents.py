@@ -218,9 +218,9 @@ CONTENTS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def changed(given: Sequence[Any], name: str) -> list[Any]:
-    """Arrays with these contents in place of some; none where they cannot be changed."""
-    made = [CONTENTS[name](each) for each in given]
+def changed(given: Sequence[Any], change: Callable[[Any], Any]) -> list[Any]:
+    """Arrays with other contents; none where that leaves all as they are."""
+    made = [change(each) for each in given]
     return [] if all(one is other for one, other in zip(made, given)) else made
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from .. import _core
 from . import arrays
 from .cell import layout
-from .contents import CONTENTS, Strided
+from .contents import CONTENTS, Strided, changed
 
 Case = Mapping[str, Any]
 PRECISIONS = ("tf32", "fp16", "bf16", "fp8")
@@ -86,11 +86,8 @@ class Problem:
         if not contents and not strided:
             return tree
         skeleton, leaves = layout.flatten(tree)
-        change = Strided() if strided else CONTENTS[contents]
-        changed = [change(each) for each in leaves]
-        if all(new is old for new, old in zip(changed, leaves)):
-            return None
-        return layout.unflatten(skeleton, changed)
+        made = changed(leaves, Strided() if strided else CONTENTS[contents])
+        return layout.unflatten(skeleton, made) if made else None
 
 
     def allowed_inside(self, spec: Mapping[str, Any]) -> str | None:

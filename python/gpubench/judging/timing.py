@@ -14,7 +14,7 @@ import numpy as np
 from .. import _core
 from . import arrays
 from .checks import OwnError
-from .contents import changed
+from .contents import CONTENTS, changed
 from .verdict import Interval, Trouble
 
 
@@ -32,6 +32,7 @@ class Inputs:
     came_late: bool = False
 
 
+Late = tuple[int, list[Any]]  #: a call of the candidate's that gets its inputs while others run, and the arrays that it has before
 Check = Callable[[int, Inputs, list[Any], list[Any]], None]  #: of one call: its index in the batch, its inputs, what it returned, what was expected
 
 
@@ -202,32 +203,30 @@ def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: 
             side.fill(slot, each.arrays, each.skeleton)
         return run_reference(side) if side is reference else side.run(meanwhile=meanwhile)
 
-    def candidate_turn(inputs: Sequence[Inputs], late: int | None) -> tuple[Any, list[list[Any]]]:
+    def candidate_turn(inputs: Sequence[Inputs], late: Late | None) -> tuple[Any, list[list[Any]]]:
         if late is None:
             timed = turn(candidate, inputs)
         else:
-            first = [*inputs]
-            first[late] = replace(inputs[late], arrays=changed(inputs[late].arrays, plan.before_late))
+            slot, before = late
 
             def bring() -> None:
-                soon = _SOON * late * (times.blocks[-1].candidate[0] if times.blocks else BATCH_SECONDS / plan.calls)
+                soon = _SOON * slot * (times.blocks[-1].candidate[0] if times.blocks else BATCH_SECONDS / plan.calls)
                 after_first = bool(random.integers(2))
                 until = time.perf_counter() + (soon if after_first else soon * random.random())
                 while time.perf_counter() < until and not (after_first and candidate.is_done(0)):  # no sleep is as short
                     pass
                 candidate.refuse_evasion()
-                inputs[late].came_late = candidate.replace_in_time(late, inputs[late].arrays)
+                inputs[slot].came_late = candidate.replace_in_time(slot, inputs[slot].arrays)
 
-            timed = turn(candidate, first, bring)
+            timed = turn(candidate, [*inputs[:slot], replace(inputs[slot], arrays=before), *inputs[slot + 1:]], bring)
         # The last call's outputs first: what is still being written shows there.
         last, results = candidate.outputs(plan.calls - 1), candidate.all_outputs()
         if any(not arrays.are_same(*each) for each in zip(last, results[-1])):
             raise Trouble("late", "It went on to write its outputs after it had answered.")
         return timed, results
 
-    def pair(inputs: Sequence[Inputs], reference_first: bool, waits: bool, late: int | None = None) -> tuple[Any, Any]:
-        """A batch of each side, of the same inputs; `waits`: with a look at whether the GPU rests after each. `late`: the candidate's call that gets its own
-        while others run."""
+    def pair(inputs: Sequence[Inputs], reference_first: bool, waits: bool, late: Late | None = None) -> tuple[Any, Any]:
+        """A batch of each side, of the same inputs; `waits`: with a look at whether the GPU rests after each."""
         results: list[list[Any]] = []
         timed = {}
         for side in (reference, candidate) if reference_first else (candidate, reference):
@@ -239,7 +238,7 @@ def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: 
             if waits and side.device is not None and (side is candidate or reference_first):
                 (times.reference_waits if side is reference else times.waits).append(side.device.wait_seconds())
         for slot, call in enumerate(zip(inputs, results, expected)):
-            if slot != late or inputs[slot].came_late:
+            if late is None or slot != late[0] or inputs[slot].came_late:
                 check(slot, *call)
         return timed[reference], timed[candidate]
 
@@ -265,12 +264,14 @@ def take_turns(reference: Any, candidate: Any, nothing: Any, plan: Plan, fresh: 
             times.hidden_left = [int(each) for each in random.permutation(len(hidden))]
         return hidden[times.hidden_left.pop()]
 
-    def one_late(inputs: Sequence[Inputs], taken: set[int]) -> int | None:
-        """A call that can get its inputs late; rather one of the last, as bringing them takes time."""
+    def one_late(inputs: Sequence[Inputs], taken: set[int]) -> Late | None:
+        """Rather one of the last, as bringing inputs takes time."""
         free = [slot for slot in range(1, plan.calls) if slot not in taken]
-        if not free or not changed(inputs[free[-1]].arrays, plan.before_late):
+        if not free:
             return None
-        return free[int(random.integers(len(free), size=2).max())]
+        slot = free[int(random.integers(len(free), size=2).max())]
+        before = changed(inputs[slot].arrays, CONTENTS[plan.before_late])
+        return (slot, before) if before else None
 
     def among_hidden() -> None:
         share = 0.5 ** random.integers(1, 2 + int(math.log2(plan.calls)))  # down to one or none: who is right after the first unusual call is found by the one before

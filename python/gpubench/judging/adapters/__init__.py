@@ -94,11 +94,11 @@ def run_problem(path: Path) -> tuple[ModuleType, list[str]]:
     assert specification is not None and specification.loader is not None
     module = importlib.util.module_from_spec(specification)
     kept, kept_writing = sys.path[:], sys.dont_write_bytecode
-    folders = [path.parent, path.parent.parent]
-    sys.path[:0] = folders_of(path)
+    folders = folders_of(path)
+    sys.path[:0] = folders
     sys.dont_write_bytecode = True  # candidates could read it
     # What lies beside other problems has the same names
-    beside = {each.stem for folder in folders for each in folder.glob("*.py")} - sys.stdlib_module_names
+    beside = {each.stem for folder in folders for each in Path(folder).glob("*.py")} - sys.stdlib_module_names
     others = {name: module for name, module in sys.modules.items() if name.split(".")[0] in beside}
     for name in others:
         del sys.modules[name]
@@ -112,7 +112,7 @@ def run_problem(path: Path) -> tuple[ModuleType, list[str]]:
         for name in [each for each in sys.modules if each.split(".")[0] in beside]:
             del sys.modules[name]
         sys.modules.update(others)
-    return module, [str(path), *(each for each in imported if each and Path(each).parent in folders)]
+    return module, [str(path), *(each for each in imported if each and os.path.dirname(each) in folders)]
 
 
 def libraries_of(file: Path) -> list[str]:
